@@ -30,9 +30,64 @@ static void copy_strided(const void *x, int64_t xs, void *z, int64_t zs, uint64_
     }
 }
 
+/* Rows of z are columns of x: bands of rows, so that each cache line of x is read once. */
+enum { BAND = 16 };
+
+static bool is_transposed(const struct op_move_args *a)
+{
+    const uint64_t rank = a->loop.rank;
+    return rank >= 2 && a->x_side.type == a->z_side.type && a->z_side.steps[rank - 1] == 1 &&
+           a->x_side.steps[rank - 2] == 1 && a->loop.dims[rank - 2] >= BAND && a->loop.dims[rank - 1] >= BAND;
+}
+
+#define TURN(ctype)                                                                                                    \
+    for (int64_t c = 0; c < columns; c++) {                                                                            \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            ((ctype *)z)[r * z_row + c] = ((const ctype *)x)[r + c * x_column];                                        \
+        }                                                                                                              \
+    }
+
+static void turn(const struct op_move_args *a, uint32_t block, uint32_t num_blocks)
+{
+    const uint64_t rank = a->loop.rank, bands = (a->loop.dims[rank - 2] + BAND - 1) / BAND;
+    const int64_t z_row = a->z_side.steps[rank - 2], x_column = a->x_side.steps[rank - 1];
+    const int64_t columns = (int64_t)a->loop.dims[rank - 1];
+    struct op_loop outer = {.rank = rank - 1};
+    struct op_side x_side = a->x_side, z_side = a->z_side;
+    memcpy(outer.dims, a->loop.dims, (rank - 1) * sizeof *outer.dims);
+    outer.dims[rank - 2] = bands;
+    x_side.steps[rank - 2] *= BAND;
+    z_side.steps[rank - 2] *= BAND;
+    struct op_walk w = op_walk_start(&outer, tk_share(op_loop_count(&outer), 1, block, num_blocks));
+    for (; w.at < w.end; op_walk_advance(&w, 1)) {
+        const char *x = op_element(a->x, op_walk_offset(&w, &x_side), a->x_side.type);
+        char *z = (char *)op_element(a->z, op_walk_offset(&w, &z_side), a->z_side.type);
+        const int64_t left = (int64_t)(a->loop.dims[rank - 2] - w.index[rank - 2] * BAND);
+        const int64_t rows = left < BAND ? left : BAND;
+        switch (op_type_b(a->z_side.type)) {
+        case 1:
+            TURN(uint8_t)
+            break;
+        case 2:
+            TURN(uint16_t)
+            break;
+        case 4:
+            TURN(uint32_t)
+            break;
+        default:
+            TURN(uint64_t)
+            break;
+        }
+    }
+}
+
 static void move(const struct op_move_args *a, uint32_t block, uint32_t num_blocks)
 {
     if (a->x == NULL || a->z == NULL) {
+        return;
+    }
+    if (is_transposed(a)) {
+        turn(a, block, num_blocks);
         return;
     }
     const int64_t xs = op_inner_step(&a->loop, &a->x_side), zs = op_inner_step(&a->loop, &a->z_side);
