@@ -25,7 +25,8 @@
     X(NonZero, op_select_args)                                                                                         \
     X(MaskedSelectV3, op_select_args)                                                                                  \
     X(MaskedScatter, op_select_args)                                                                                   \
-    X(RepeatIndex, op_repeat_args)
+    X(RepeatIndex, op_repeat_args)                                                                                     \
+    X(MoeTokenPermute, op_expert_args)
 
 #define OP_KERNELS_INDEX(X)                                                                                            \
     OP_KERNELS_GATHER(X)                                                                                               \
@@ -78,6 +79,15 @@ struct op_repeat_args {
     int64_t *shape; /* the number of values; may be NULL */
     int64_t type, step;
     uint64_t count, room;
+};
+
+/* One block. order sorts the keys, rank is its inverse, source = order / top_k. */
+struct op_expert_args {
+    const int64_t *keys;
+    int64_t *order;
+    int64_t *rank;
+    int64_t *source;
+    uint64_t count, top_k;
 };
 
 #endif

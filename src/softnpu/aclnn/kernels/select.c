@@ -120,3 +120,43 @@ OP_KERNEL(RepeatIndex, op_repeat_args)
     }
     (void)num_blocks;
 }
+
+/* Merges the sorted halves [begin, middle) and [middle, end) of `from` into `to`; equal keys keep their order. */
+static void merge(const int64_t *keys, const int64_t *from, int64_t *to, uint64_t begin, uint64_t middle, uint64_t end)
+{
+    for (uint64_t i = begin, a = begin, b = middle; i < end; i++) {
+        const bool left = a < middle && (b >= end || keys[from[a]] <= keys[from[b]]);
+        to[i] = left ? from[a++] : from[b++];
+    }
+}
+
+OP_KERNEL(MoeTokenPermute, op_expert_args)
+{
+    if (block != 0 || a->keys == NULL || a->order == NULL || a->rank == NULL || a->source == NULL || a->top_k == 0) {
+        return;
+    }
+    int64_t *from = a->order, *to = a->rank;
+    for (uint64_t i = 0; i < a->count; i++) {
+        from[i] = (int64_t)i;
+    }
+    for (uint64_t width = 1; width < a->count; width *= 2) {
+        for (uint64_t begin = 0; begin < a->count; begin += 2 * width) {
+            const uint64_t middle = begin + width < a->count ? begin + width : a->count;
+            const uint64_t end = middle + width < a->count ? middle + width : a->count;
+            merge(a->keys, from, to, begin, middle, end);
+        }
+        int64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != a->order) {
+        memcpy(a->order, from, a->count * sizeof *from);
+    }
+    for (uint64_t i = 0; i < a->count; i++) {
+        a->source[i] = a->order[i] / (int64_t)a->top_k;
+    }
+    for (uint64_t i = 0; i < a->count; i++) {
+        a->rank[a->order[i]] = (int64_t)i;
+    }
+    (void)num_blocks;
+}
