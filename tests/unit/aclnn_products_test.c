@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_addr.h"
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_dot.h"
+#include "aclnnop/aclnn_einsum.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
 #include "aclnnop/aclnn_inverse.h"
 #include "aclnnop/aclnn_linalg_cross.h"
@@ -38,6 +39,26 @@ static void products_refuse(void **state)
     array_drop(&c);
     array_drop(&v);
     array_drop(&i);
+}
+
+static void einsum_refuses(void **state)
+{
+    struct array a = array_make(ACL_FLOAT, DIMS(2, 3)), b = array_make(ACL_FLOAT, DIMS(3, 4)),
+                 c = array_make(ACL_FLOAT, DIMS(2, 4));
+    aclTensorList *pair = aclCreateTensorList((const aclTensor *const[]){a.tensor, b.tensor}, 2);
+    RUN(aclnnEinsum, pair, "ij,jk->ik", c.tensor);
+    static const char *const bad[] = {"",          "ij,jk",        "ij->ik",     "ij,jk,kl->il", "i,jk->ik",
+                                      "ii,jk->ik", "ij,kj->ik",    "ij,jk->ix",  "i.,jk->ik",    "ij,jk->ki",
+                                      "ij,jk-ik",  "ijjjjjjjjjjj", "ij,jk->ikik"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        REFUSED(BAD_PARAM, aclnnEinsum, pair, bad[i], c.tensor);
+    }
+    REFUSED(BAD_PARAM, aclnnEinsum, pair, NULL, c.tensor);
+    REFUSED(NULL_PARAM, aclnnEinsum, NULL, "ij,jk->ik", c.tensor);
+    aclDestroyTensorList(pair); /* with its tensors */
+    aclrtFree(a.memory);
+    aclrtFree(b.memory);
+    array_drop(&c);
 }
 
 static void weight_sizes_are_whole_cubes(void **state)
@@ -175,9 +196,13 @@ static void quantisation_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_refuse),      cmocka_unit_test(convolutions_and_pooling_refuse),
-        cmocka_unit_test(attention_refuses),    cmocka_unit_test(linear_algebra_refuses),
-        cmocka_unit_test(quantisation_refuses), cmocka_unit_test(weight_sizes_are_whole_cubes),
+        cmocka_unit_test(einsum_refuses),
+        cmocka_unit_test(products_refuse),
+        cmocka_unit_test(convolutions_and_pooling_refuse),
+        cmocka_unit_test(attention_refuses),
+        cmocka_unit_test(linear_algebra_refuses),
+        cmocka_unit_test(quantisation_refuses),
+        cmocka_unit_test(weight_sizes_are_whole_cubes),
     };
     return cmocka_run_group_tests(tests, aclnn_open_device, aclnn_close_device);
 }

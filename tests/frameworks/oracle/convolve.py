@@ -92,6 +92,19 @@ def conv_tbc(g, dtype):
     return [x, weight, bias, pad, rounded(torch.conv_tbc(wide(x), wide(weight), wide(bias), pad), dtype, inner), KEEP]
 
 
+@operator("ConvTbcBackward")
+def conv_tbc_backward(g, dtype):
+    time, batch, inner, outer, taps = (g.random.randint(1, 7) for _ in range(5))
+    pad = g.random.randint(0, 2)
+    x, weight = (g.tensor(dtype, s, specials=False) for s in ((time + taps, batch, inner), (taps, inner, outer)))
+    bias = g.tensor(dtype, [outer], specials=False)
+    leaves = [wide(t).requires_grad_() for t in (x, weight, bias)]
+    y = torch.conv_tbc(*leaves, pad)
+    grad = g.tensor(dtype, y.shape, specials=False)
+    y.backward(wide(grad))
+    return [grad, x, weight, bias, pad, KEEP, *(rounded(t.grad, dtype, 20) for t in leaves)]
+
+
 # ---- pooling ----
 
 class Pool:

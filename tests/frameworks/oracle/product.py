@@ -100,3 +100,15 @@ added(["Addbmm"], torch.addbmm, "bmk", "bkn", "mn", "InplaceAddbmm")
 def keep_weight(g, dtype):
     x = matrix(g, dtype, sizes(g, 2))
     return [Ref(x, x.clone())]
+
+
+@operator("Einsum")
+def einsum(g, dtype):
+    equation = g.random.choice(["bij,bjk->bik", "ij,jk->ik", "i,j->ij", "ij->ji", "ijk->j", "abc,cd->abd", "ab,b->a",
+                                "abc,adc->bd", "ij,ij->", "bqhd,bkhd->bhqk", "ab,cb->ca", "abx,bcy->ac"])
+    size = {letter: g.random.randint(1, 6) for letter in "abcdhijkqxy"}
+    tensors = [matrix(g, dtype, [size[letter] for letter in term]) for term in equation.split("->")[0].split(",")]
+    wide = torch.float64 if dtype in REALS else torch.int64
+    expected = torch.einsum(equation, *(t.to(wide) for t in tensors)).to(dtype)
+    half = {torch.float16: 4e-2, torch.bfloat16: 3e-1}.get(dtype)
+    return [tensors, equation, close(expected, 40) if half is None else Out(expected, rtol=2e-2, atol=half)]

@@ -49,9 +49,20 @@ static void fill_row(const struct op_conv_axis *axis, const float *row, uint64_t
         }
         return;
     }
+    const int64_t start = (int64_t)point * axis->mul + axis->offset + (int64_t)tap * axis->tap_step;
+    if (axis->mul == 1) {
+        /* Every div-th point has an element. */
+        memset(out, 0, n * sizeof *out);
+        const int64_t rest = start % axis->div, lead = rest > 0 ? axis->div - rest : -rest;
+        int64_t at = (start + lead) / axis->div;
+        for (int64_t i = lead; i < (int64_t)n && at < (int64_t)axis->size; i += axis->div, at++) {
+            out[i] = at < 0 ? 0 : row[at];
+        }
+        return;
+    }
     for (uint64_t i = 0; i < n; i++) {
-        const int64_t at = position(axis, point + i, tap);
-        out[i] = at < 0 ? 0 : row[at];
+        const int64_t at = start + (int64_t)i * axis->mul;
+        out[i] = at < 0 || at >= (int64_t)axis->size ? 0 : row[at];
     }
 }
 

@@ -444,3 +444,37 @@ static aclnnStatus plan_conv_tbc(struct nn_plan *p)
     return nn_dense_output_done(p, &z, &out);
 }
 NN_OPERATOR(ConvTbc, plan_conv_tbc, .types = NN_FLOATS16_32)
+
+/* (gradient, input, weight, bias, pad, cubeMathType, gradInput, gradWeight, gradBias) */
+static aclnnStatus plan_conv_tbc_backward(struct nn_plan *p)
+{
+    struct nn_view grad, in, weight, bias, grad_in, grad_weight, grad_bias, dy, x, w, dx, dw;
+    struct conv c;
+    NN_CHECK(tbc_tensor(p, 0, false, &grad));
+    NN_CHECK(tbc_tensor(p, 1, false, &in));
+    NN_CHECK(tbc_tensor(p, 2, true, &weight));
+    NN_CHECK(nn_tensor(p, 3, NN_FLOATS16_32, &bias));
+    NN_CHECK(tbc_tensor(p, 6, false, &grad_in));
+    NN_CHECK(tbc_tensor(p, 7, true, &grad_weight));
+    NN_CHECK(nn_tensor(p, 8, NN_FLOATS16_32, &grad_bias));
+    NN_CHECK(nn_check_math(p, nn_whole(p, 5), nn_promote(in.type, weight.type)));
+    NN_CHECK(describe_tbc(p, nn_whole(p, 4), &in, &weight, &grad, &c));
+    NN_CHECK(nn_expect_shape(p, "gradInput (batch, channels, time)", &grad_in, 3, in.dims));
+    NN_CHECK(nn_expect_shape(p, "gradWeight (output, input, taps)", &grad_weight, 3, weight.dims));
+    NN_CHECK(nn_dense_input(p, ACL_FLOAT, &grad, &dy));
+    NN_CHECK(nn_dense_input(p, ACL_FLOAT, &in, &x));
+    NN_CHECK(nn_dense_input(p, ACL_FLOAT, &weight, &w));
+    NN_CHECK(nn_dense_output(p, ACL_FLOAT, &grad_in, &dx));
+    NN_CHECK(nn_dense_output(p, ACL_FLOAT, &grad_weight, &dw));
+    if (dy.count == 0 || x.count == 0 || w.count == 0) {
+        NN_CHECK(set_zero(p, &dx));
+        NN_CHECK(set_zero(p, &dw));
+    } else {
+        NN_CHECK(to_wide(p, &c, false, &dy, &w, &dx, false));
+        NN_CHECK(to_weight(p, &c, &x, &dy, &dw));
+    }
+    NN_CHECK(nn_dense_output_done(p, &dx, &grad_in));
+    NN_CHECK(nn_dense_output_done(p, &dw, &grad_weight));
+    return sum_bias(p, &grad, &grad_bias);
+}
+NN_OPERATOR(ConvTbcBackward, plan_conv_tbc_backward, .types = NN_FLOATS16_32)
