@@ -14,6 +14,7 @@
 #include "agent/python_trace.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,11 +36,17 @@ struct calls {
     uint32_t tid; /* 0: unowned */
     uint32_t depth;
     uint32_t closed; /* depth of the call below which nothing is recorded; 0: none */
+    bool importing;  /* that call is an import */
     struct call call[CALLS_MAX];
 };
 
 static struct calls *all_calls;
 static uint32_t epoch, owner_pid;
+
+/* A trace of a whole program can be larger than anything that reads it: it ends after this many slices. */
+#define SLICES_MAX 2000000u
+static uint64_t slices, slices_max = SLICES_MAX;
+static bool keep_imports;
 
 /* ---- stacks ---- */
 
@@ -55,10 +62,12 @@ static inline void push(struct calls *calls, struct call call)
     if (MS_UNLIKELY(depth >= CALLS_MAX)) {
         return;
     }
-    call.flags |= calls->closed != 0 ? MS_CALL_QUIET : 0;
+    bool shown = calls->closed == 0 || (calls->importing && (call.flags & MS_CALL_BODY) != 0);
+    call.flags |= shown ? 0 : MS_CALL_QUIET;
     calls->call[depth] = call;
     if (MS_UNLIKELY((call.flags & MS_CALL_CLOSED) != 0) && calls->closed == 0) {
         calls->closed = calls->depth;
+        calls->importing = (call.flags & MS_CALL_IMPORT) != 0;
     }
 }
 
@@ -192,9 +201,49 @@ static inline struct calls *calls_here(uint32_t skip)
 
 enum { NO_START = 1, NO_END = 2, TID_AT = 8 };
 
+static __attribute__((noinline)) bool at_the_limit(void)
+{
+    if (slices == slices_max) {
+        slices++;
+        ms_agent_log(
+            "the Python trace ends here: it has as many calls as MSMEMSCOPE_TRACE_CALLS allows (2000000 if not "
+            "set, 0: no limit). Start it later, with msmemscope.tracer.start(), to trace another part");
+    }
+    return true;
+}
+
+static inline bool is_full(void)
+{
+    if (MS_LIKELY(slices < slices_max)) {
+        slices++;
+        return false;
+    }
+    return at_the_limit();
+}
+
+bool ms_calls_keep_imports(void)
+{
+    return keep_imports;
+}
+
+/* Settings of the program's environment. */
+static void read_settings(void)
+{
+    const char *imports = getenv("MSMEMSCOPE_TRACE_IMPORTS"), *limit = getenv("MSMEMSCOPE_TRACE_CALLS");
+    char *end = NULL;
+    unsigned long long value = limit != NULL ? strtoull(limit, &end, 10) : 0;
+    bool valid = limit != NULL && *limit >= '0' && *limit <= '9' && *end == '\0';
+    keep_imports = imports != NULL && strcmp(imports, "1") == 0;
+    slices_max = !valid ? SLICES_MAX : value != 0 ? value : UINT64_MAX;
+    slices = 0;
+}
+
 static inline void record(const struct ms_call_name *name, uint64_t start)
 {
     struct ms_slot slot;
+    if (MS_UNLIKELY(is_full())) {
+        return;
+    }
     uint32_t id = ms_call_text(name);
     struct ms_p_slice *p = id != 0 ? ms_rec_begin(&slot, sizeof(*p), MS_ORDER_PLAIN) : NULL;
     if (p != NULL) {
@@ -300,6 +349,7 @@ void ms_call_leave_c(uintptr_t function)
 
 void ms_calls_begin(void)
 {
+    read_settings();
     epoch++;
     calls_here(0);
 }

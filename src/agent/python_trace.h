@@ -30,6 +30,9 @@ void ms_calls_end(void);
 /* A code object was freed: no call of it can be open. */
 void ms_calls_forget(uintptr_t code);
 
+/* Whether calls below an import are recorded, too. */
+bool ms_calls_keep_imports(void);
+
 void ms_call_enter(uintptr_t code);
 void ms_call_leave(uintptr_t code);
 /* A C function, called by this code at this instruction. */
@@ -45,6 +48,8 @@ enum {
     MS_CALL_CLOSED = 4, /* nor is anything below it */
     MS_CALL_MODULE = 8, /* a call of a torch.nn.Module: named by its class */
     MS_CALL_IS_C = 16,
+    MS_CALL_IMPORT = 32, /* closed, but for the bodies of modules */
+    MS_CALL_BODY = 64,   /* the body of a module */
 };
 uint32_t ms_call_flags(uintptr_t code);
 /* The code object was freed. */

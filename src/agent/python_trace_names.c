@@ -96,11 +96,16 @@ static __attribute__((noinline)) uint32_t find_out(uintptr_t code)
     const char *file = text_attribute(code, "co_filename", &file_b);
     const char *name = text_attribute(code, "co_name", &name_b);
     bool dispatches = strcmp(name, "__torch_dispatch__") == 0;
+    bool imports = strcmp(name, "_find_and_load") == 0 && strcmp(file, "<frozen importlib._bootstrap>") == 0;
     if (ms_python_is_own(file, file_b)) {
         bool loads = strcmp(name, "__getattr__") == 0; /* of the package: submodules that are loaded on first use */
         flags = MS_CALL_QUIET | MS_CALL_NO_C | (loads || dispatches ? MS_CALL_CLOSED : 0);
     } else if (dispatches) {
         flags = MS_CALL_CLOSED;
+    } else if (imports && !ms_calls_keep_imports()) {
+        flags = MS_CALL_CLOSED | MS_CALL_IMPORT;
+    } else if (strcmp(name, "<module>") == 0) {
+        flags = MS_CALL_BODY;
     } else if (strcmp(name, "__exit__") == 0 && ends_with(file, file_b, "/contextlib.py")) {
         flags = MS_CALL_NO_C;
     } else if (ends_with(file, file_b, "torch/nn/modules/module.py") && is_module_call(code)) {

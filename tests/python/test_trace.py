@@ -290,6 +290,62 @@ def test_trace_in_database(traced):
     assert f.pid == int(tables[0].split("_")[-1]) and any(f.start < t < f.end for t in times)  # same clock
 
 
+IMPORTS = """\
+    import msmemscope, sys
+    def f():
+        import helper
+        return helper.after()
+    open("helper.py", "w").write("def inside():\\n    return 1\\nvalue = inside()\\ndef after():\\n    return 2\\n")
+    sys.path.insert(0, ".")
+    msmemscope.config(events="traceback", analysis="")
+    msmemscope.start()
+    f()
+    msmemscope.stop()
+"""
+
+
+def test_imports_are_collapsed(traced):
+    """The import and the bodies of modules are slices; what they call is not."""
+    traced.run(IMPORTS)
+    rows = traced.slices()
+    assert [row.text for row in rows if "importlib" in row.text and "_find_and_load" not in row.text] == []
+    assert sum("_find_and_load" in row.text for row in rows) == 1
+    named = [row.text.rpartition(": ")[2] for row in rows if "helper.py(" in row.text]
+    assert named == ["<module>", "after"]
+    check_nesting(rows)
+
+
+def test_imports_are_shown_on_request(traced_here):
+    traced_here.run(IMPORTS, MSMEMSCOPE_TRACE_IMPORTS=1)
+    named = [row.text.rpartition(": ")[2] for row in traced_here.slices() if "helper.py(" in row.text]
+    assert named == ["inside", "<module>", "after"]
+
+
+@pytest.mark.parametrize("limit, calls", [("100", 100), ("0", 1000), ("many", 1000), (None, 1000)])
+def test_number_of_calls_is_limited(traced_here, limit, calls):
+    """The log says where the trace ended, and a later trace begins again."""
+    traced_here.run("""\
+        import msmemscope
+        def f():
+            return 1
+        def g():
+            return 2
+        msmemscope.config(events="traceback", analysis="")
+        msmemscope.start()
+        for _ in range(1000):
+            f()
+        msmemscope.stop()
+        msmemscope.start()
+        g()
+        msmemscope.stop()
+    """, **({"MSMEMSCOPE_TRACE_CALLS": limit} if limit is not None else {}))
+    found = texts(traced_here.ours())
+    assert found.count("2: f") == calls or (calls == 100 and 95 <= found.count("2: f") <= 100)
+    assert found.count("4: g") == 1
+    logs = "".join(path.read_text() for path in traced_here.output.glob("*/msmemscope_logs/*.log"))
+    assert logs.count("the Python trace ends here") == (calls == 100)
+
+
 def test_lazy_imports_of_package_are_not_traced(traced):
     traced.run("""\
         import msmemscope

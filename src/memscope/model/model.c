@@ -228,9 +228,10 @@ static int watch(struct ms_model *model, const struct ms_event *event)
     return 0;
 }
 
+/* The agent logs only what it could not record: a warning. */
 static int log_line(struct ms_model *model, const struct ms_event *event)
 {
-    ms__note(model, 1, "%.*s", (int)event->text.length_b, event->text.s);
+    ms__note(model, 2, "%.*s", (int)event->text.length_b, event->text.s);
     return 0;
 }
 
