@@ -236,3 +236,9 @@ def one_hot(g, dtype):
     hot = torch.nn.functional.one_hot(x.long(), classes + 1)[..., :classes].bool()
     expected = torch.where(hot, on, off).to(result)
     return [x, classes, on, off, axis, Out(expected if axis == -1 else expected.movedim(-1, 0))]
+
+
+@operator("NpuFormatCast")
+def format_cast(g, dtype):
+    x = g.tensor(dtype)
+    return [x, Out(x)]

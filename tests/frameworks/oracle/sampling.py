@@ -4,7 +4,7 @@
 import torch
 import torch.nn.functional as functional
 
-from .cases import Out, operator, precise
+from .cases import Out, Ref, operator, precise
 
 
 @operator("UnfoldGrad")
@@ -75,3 +75,12 @@ def embedding_bag(g, dtype):
 def bag_sizes(indices, offsets, padding):
     ends = [*offsets.tolist()[1:], len(indices)]
     return torch.tensor([sum(i != padding for i in indices.tolist()[a:b]) for a, b in zip(offsets.tolist(), ends)])
+
+
+@operator("EmbeddingRenorm")
+def embedding_renorm(g, dtype):
+    weight = g.tensor(dtype, (9, g.random.choice([1, 6])), specials=False)
+    indices = torch.randint(0, 9, (g.random.randint(1, 12),)).to(g.random.choice([torch.int32, torch.int64]))
+    most, order = g.random.choice([0.5, 2.0]), g.random.choice([1.0, 2.0, 3.0])
+    wide = weight.float().contiguous().clone()
+    return [Ref(weight, torch.embedding_renorm_(wide, indices.long(), most, order).to(dtype)), indices, most, order]

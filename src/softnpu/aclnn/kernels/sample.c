@@ -264,3 +264,39 @@ OP_KERNEL(EmbeddingBag, op_bag_args)
         }
     }
 }
+
+static double norm_of(const float *row, uint64_t n, double order)
+{
+    double sum = 0;
+    for (uint64_t c = 0; c < n; c++) {
+        const double v = fabs((double)row[c]);
+        if (isinf(order)) {
+            sum = v > sum ? v : sum;
+        } else {
+            sum += order == 2 ? v * v : pow(v, order);
+        }
+    }
+    return isinf(order) ? sum : order == 2 ? sqrt(sum) : pow(sum, 1 / order);
+}
+
+OP_KERNEL(EmbeddingRenorm, op_renorm_args)
+{
+    if (block != 0 || a->weight == NULL || a->indices == NULL) {
+        return;
+    }
+    for (uint64_t i = 0; i < a->count; i++) {
+        const int64_t index = a->indices[i];
+        if (index < 0 || index >= (int64_t)a->rows) {
+            continue;
+        }
+        float *row = a->weight + (uint64_t)index * a->cols;
+        const double norm = norm_of(row, a->cols, a->order);
+        if (norm > a->most) {
+            const double scale = a->most / (norm + 1e-7);
+            for (uint64_t c = 0; c < a->cols; c++) {
+                row[c] = (float)(row[c] * scale);
+            }
+        }
+    }
+    (void)num_blocks;
+}

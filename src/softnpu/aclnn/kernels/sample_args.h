@@ -8,7 +8,8 @@
     X(GridSampleInputGrad, op_grid_args)                                                                               \
     X(GridSampleGridGrad, op_grid_args)                                                                                \
     X(AffineGrid, op_affine_args)                                                                                      \
-    X(EmbeddingBag, op_bag_args)
+    X(EmbeddingBag, op_bag_args)                                                                                       \
+    X(EmbeddingRenorm, op_renorm_args)
 
 enum op_grid_mode { OP_GRID_LINEAR, OP_GRID_NEAREST, OP_GRID_CUBIC };
 enum op_grid_padding { OP_GRID_ZEROS, OP_GRID_BORDER, OP_GRID_REFLECT };
@@ -43,6 +44,14 @@ struct op_bag_args {
     int64_t *largest;
     uint64_t rows, cols, count, bags, mode;
     int64_t padding;
+};
+
+/* One block. Rows that the indices name and whose norm exceeds `most` are scaled to it. */
+struct op_renorm_args {
+    float *weight;
+    const int64_t *indices;
+    uint64_t rows, cols, count;
+    double most, order;
 };
 
 #endif

@@ -49,3 +49,17 @@ static aclnnStatus plan_constant(struct nn_plan *p)
 }
 NN_OPERATOR(InplaceZero, plan_constant, .types = NN_MOVABLE, .kernel = "ZerosLike", .number = 0)
 NN_OPERATOR(InplaceOne, plan_constant, .types = NN_MOVABLE, .kernel = "OnesLike", .number = 1)
+
+/* (srcTensor, dstTensor): the device has no private formats; the elements stay in the order of the view. */
+static aclnnStatus plan_format_cast(struct nn_plan *p)
+{
+    struct nn_view x, z;
+    NN_CHECK(nn_tensor(p, 0, NN_MOVABLE, &x));
+    NN_CHECK(nn_tensor(p, 1, NN_MOVABLE, &z));
+    NN_CHECK(nn_expect_shape(p, "dstTensor", &z, x.rank, x.dims));
+    if (x.type != z.type) {
+        return NN_INVALID(p, "srcTensor has the type %s, dstTensor %s", nn_type_name(x.type), nn_type_name(z.type));
+    }
+    return nn_move(p, &x, &z);
+}
+NN_OPERATOR(NpuFormatCast, plan_format_cast, .types = NN_MOVABLE)

@@ -206,3 +206,27 @@ static aclnnStatus plan_embedding_bag(struct nn_plan *p)
     return ACLNN_SUCCESS;
 }
 NN_OPERATOR(EmbeddingBag, plan_embedding_bag, .types = NN_FLOATS16_32)
+
+/* (selfRef, indices, maxNorm, normType) */
+static aclnnStatus plan_embedding_renorm(struct nn_plan *p)
+{
+    struct nn_view z, index, weight, indices;
+    NN_CHECK(nn_tensor(p, 0, p->op->types, &z));
+    NN_CHECK(nn_tensor(p, 1, NN_INDEX, &index));
+    const double order = nn_real(p, 3), most = nn_real(p, 2);
+    if (z.rank != 2 || !(order > 0) || !(most >= 0)) {
+        return NN_INVALID(p, "selfRef has the shape %s, maxNorm is %g, normType is %g", nn_shape_text(z.rank, z.dims),
+                          most, order);
+    }
+    if (z.count == 0 || index.count == 0) {
+        return ACLNN_SUCCESS;
+    }
+    NN_CHECK(nn_dense_input(p, ACL_FLOAT, &z, &weight));
+    NN_CHECK(nn_dense_input(p, ACL_INT64, &index, &indices));
+    const struct op_renorm_args args = {
+        .rows = z.dims[0], .cols = z.dims[1], .count = index.count, .most = most, .order = order};
+    NN_CHECK(nn_launch(p, "EmbeddingRenorm", &args, sizeof args,
+                       (const struct nn_address *[]){&weight.address, &indices.address}, 2, 1));
+    return nn_dense_output_done(p, &weight, &z);
+}
+NN_OPERATOR(EmbeddingRenorm, plan_embedding_renorm, .types = NN_FLOATS16_32)
