@@ -107,6 +107,10 @@ def unique2(g, dtype):
 @operator("UniqueConsecutive")
 def unique_consecutive(g, dtype):
     x = few(g, dtype)
+    if x.dim() > 1 and x.numel() and g.random.random() < 0.5:
+        dim = g.dim(x)
+        values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True, dim=dim)
+        return [x, True, True, dim, Out(values, room=x.shape), Out(inverse), Out(counts, room=(x.shape[dim],))]
     values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
     return [x, True, True, 1000, Out(values, room=(x.numel(),)), Out(inverse), Out(counts, room=(x.numel(),))]
 
@@ -264,3 +268,15 @@ def renorm(g, dtype):
 def inplace_renorm(g, dtype):
     x, order, dim, most, out = renormed(g, dtype)
     return [Ref(x, out.expected), order, dim, most]
+
+
+@operator("UniqueDim")
+def unique_dim(g, dtype):
+    shape = g.shape(least=1)
+    x = g.lay_out(torch.randint(0, 2, shape).to(dtype))
+    if not x.numel():
+        return None
+    dim, wanted = g.dim(x), g.random.random() < 0.5
+    values, inverse, counts = torch.unique(x, dim=dim, return_inverse=True, return_counts=True)
+    size = (x.shape[dim],)
+    return [x, True, wanted, dim, Out(values, room=shape), Out(inverse) if wanted else None, Out(counts, room=size)]

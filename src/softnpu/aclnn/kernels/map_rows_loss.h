@@ -16,7 +16,7 @@
     REAL(MseLoss, (a - b) * (a - b))                                                                                      \
     REAL(LpLoss, F(fabs)(a - b))                                                                                          \
     REAL(SmoothL1LossV2, F(fabs)(a - b) < s ? K(0.5) * (a - b) * (a - b) / s : F(fabs)(a - b) - K(0.5) * s)               \
-    REAL(KLDivV2, b > 0 ? b * (F(log)(b) - a) : b * 0)                                                                    \
+    REAL(KLDivV2, b == 0 ? 0 : b * (F(log)(b) - a))                                                                       \
     REAL(KLDivV2Log, F(exp)(b) * (b - a))                                                                                 \
     REAL(BinaryCrossEntropy, c *((b - 1) * F(clamp)(F(log1p)(-a), -100, 0) - b * F(clamp)(F(log)(a), -100, 0)))           \
     REAL(SigmoidCrossEntropyWithLogitsV2, c *((1 - b) * a + (1 + (d - 1) * b) * F(softplus)(-a)))                         \
@@ -25,7 +25,7 @@
     REAL(MseLossGrad, s * 2 * (b - c) * a)                                                                                \
     REAL(LpLossGrad, s *a *(b > c ? 1 : b < c ? -1 : b - c))                                                              \
     REAL(SmoothL1LossGradV2, s *a *(b - c <= -t ? -1 : b - c >= t ? 1 : (b - c) / t))                                     \
-    REAL(KlDivLossGrad, c > 0 ? -s * a * c : a * 0)                                                                       \
+    REAL(KlDivLossGrad, -s *a *c)                                                                                         \
     REAL(KlDivLossGradLog, -s *a *F(exp)(c))                                                                              \
     REAL(KlDivTargetGrad, c > 0 ? s * a * (F(log)(c) + 1 - b) : a * 0)                                                    \
     REAL(KlDivTargetGradLog, s *a *F(exp)(c) * (c + 1 - b))                                                               \

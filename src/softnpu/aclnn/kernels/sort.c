@@ -240,3 +240,95 @@ OP_KERNEL(UniqueWithCountsAndSorting, op_call)
     }
     *found = last + 1;
 }
+
+/* Slices of a tensor [outer, slices, inner] as rows of keys. */
+struct slices {
+    const uint64_t *keys;
+    uint64_t outer, count, inner;
+};
+
+/* < 0, 0, > 0 in the order of their elements. */
+static int compare_slices(const struct slices *s, uint64_t a, uint64_t b)
+{
+    for (uint64_t o = 0; o < s->outer; o++) {
+        const uint64_t *x = s->keys + (o * s->count + a) * s->inner, *y = s->keys + (o * s->count + b) * s->inner;
+        for (uint64_t i = 0; i < s->inner; i++) {
+            if (x[i] != y[i]) {
+                return x[i] < y[i] ? -1 : 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Merges from the bottom up; returns the array with the result. */
+static int64_t *sort_slices(const struct slices *s, int64_t *order, int64_t *other)
+{
+    for (uint64_t width = 1; width < s->count; width *= 2) {
+        for (uint64_t begin = 0; begin < s->count; begin += 2 * width) {
+            const uint64_t middle = begin + width < s->count ? begin + width : s->count;
+            const uint64_t end = begin + 2 * width < s->count ? begin + 2 * width : s->count;
+            uint64_t left = begin, right = middle;
+            for (uint64_t to = begin; to < end; to++) {
+                const bool take_left = left < middle && (right >= end || compare_slices(s, (uint64_t)order[left],
+                                                                                        (uint64_t)order[right]) <= 0);
+                other[to] = take_left ? order[left++] : order[right++];
+            }
+        }
+        int64_t *turned = order;
+        order = other;
+        other = turned;
+    }
+    return order;
+}
+
+/* Operands: x (dense, [outer, slices, inner]), values (dense), inverse, counts (dense vectors, may be missing), shape of
+ * the values, number of different slices, keys, order (two per slice). Numbers: consecutive, rank, axis, sizes of x.
+ * One block does the work. */
+OP_KERNEL(UniqueDim, op_call)
+{
+    const struct slices s = {a->data[6], a->at[0].dims[0], a->at[0].dims[1], a->at[0].dims[2]};
+    int64_t *inverse = a->data[2], *counts = a->data[3], *dims = a->data[4], *found = a->data[5], *order = a->data[7];
+    const uint64_t element_b = op_type_b(a->at[0].type);
+    if (block != 0 || a->data[0] == NULL || a->data[1] == NULL || s.keys == NULL || dims == NULL || found == NULL ||
+        order == NULL || s.count == 0) {
+        return;
+    }
+    make_keys(a->data[6], a->data[0], 1, a->at[0].type, a->at[0].count, false);
+    for (uint64_t i = 0; i < s.count; i++) {
+        order[i] = (int64_t)i;
+    }
+    int64_t *first = order + s.count;
+    if (a->whole[0] == 0) {
+        int64_t *sorted = sort_slices(&s, order, first);
+        first = sorted == order ? first : order;
+        order = sorted;
+    }
+    /* first[u]: the slice that stands for value u; written behind what is read. */
+    int64_t last = -1;
+    for (uint64_t i = 0; i < s.count; i++) {
+        if (i == 0 || compare_slices(&s, (uint64_t)order[i], (uint64_t)order[i - 1]) != 0) {
+            first[++last] = order[i];
+            if (counts != NULL) {
+                counts[last] = 0;
+            }
+        }
+        if (counts != NULL) {
+            counts[last]++;
+        }
+        if (inverse != NULL) {
+            inverse[order[i]] = last;
+        }
+    }
+    *found = last + 1;
+    for (int64_t i = 0; i < a->whole[1]; i++) {
+        dims[i] = i == a->whole[2] ? *found : a->whole[3 + i];
+    }
+    const uint64_t slice_b = s.inner * element_b;
+    for (uint64_t o = 0; o < s.outer; o++) {
+        for (uint64_t u = 0; u < (uint64_t)*found; u++) {
+            memcpy((char *)a->data[1] + (o * (uint64_t)*found + u) * slice_b,
+                   (const char *)a->data[0] + (o * s.count + (uint64_t)first[u]) * slice_b, slice_b);
+        }
+    }
+}

@@ -11,6 +11,7 @@ enum op_scan { OP_SCAN_SUM, OP_SCAN_PROD, OP_SCAN_MAX, OP_SCAN_MIN };
     X(Sort, op_call)                                                                                                   \
     X(TopKV2, op_call)                                                                                                 \
     X(KthValue, op_call)                                                                                               \
+    X(UniqueDim, op_call)                                                                                              \
     X(UniqueWithCountsAndSorting, op_call)                                                                             \
     X(Cumsum, op_call)                                                                                                 \
     X(Cumprod, op_call)                                                                                                \

@@ -277,6 +277,64 @@ static aclnnStatus plan_unique(struct nn_plan *p)
 NN_OPERATOR(Unique, plan_unique, .types = NN_ARITHMETIC)
 NN_OPERATOR(Unique2, plan_unique, .types = NN_ARITHMETIC)
 
+/* The different slices along a dimension. values has the shape of x and room for all of them, in dense memory. */
+static aclnnStatus unique_slices(struct nn_plan *p, const struct nn_view *x, int64_t dim, bool consecutive,
+                                 const struct nn_view *values, const struct nn_view *inverse,
+                                 const struct nn_view *counts)
+{
+    struct nn_view dense, vectors[2] = {{0}}, dims, found, keys, order;
+    uint64_t axis;
+    NN_CHECK(nn_axis(p, dim, x->rank, &axis));
+    const uint64_t slices = x->rank > 0 ? x->dims[axis] : 1;
+    NN_CHECK(nn_expect_shape(p, "valueOut", values, x->rank, x->dims));
+    if (x->rank == 0 || x->count == 0 || values->type != x->type || !nn_is_dense(values)) {
+        return NN_INVALID(p,
+                          "self of shape %s must have elements and dimensions, valueOut must be dense and of type %s",
+                          nn_shape_text(x->rank, x->dims), nn_type_name(x->type));
+    }
+    const struct nn_view *const given[] = {inverse, counts};
+    for (int i = 0; i < 2; i++) {
+        if (nn_is_there(given[i])) {
+            NN_CHECK(nn_expect_shape(p, i == 0 ? "inverseOut" : "countsOut", given[i], 1, &slices));
+            NN_CHECK(nn_dense_output(p, ACL_INT64, given[i], &vectors[i]));
+        }
+    }
+    NN_CHECK(nn_dense_input(p, x->type, x, &dense));
+    NN_CHECK(nn_workspace(p, ACL_INT64, 1, &x->rank, &dims));
+    NN_CHECK(nn_workspace(p, ACL_INT64, 1, (const uint64_t[]){1}, &found));
+    NN_CHECK(nn_workspace(p, ACL_INT64, 1, &x->count, &keys));
+    NN_CHECK(nn_workspace(p, ACL_INT64, 1, (const uint64_t[]){2 * slices}, &order));
+    int64_t numbers[3 + NN_DIMS] = {consecutive, (int64_t)x->rank, (int64_t)axis};
+    uint64_t parts[] = {1, slices, 1};
+    for (uint64_t i = 0; i < x->rank; i++) {
+        numbers[3 + i] = (int64_t)x->dims[i];
+        parts[0] *= i < axis ? x->dims[i] : 1;
+        parts[2] *= i > axis ? x->dims[i] : 1;
+    }
+    dense.rank = 3;
+    memcpy(dense.dims, parts, sizeof parts);
+    NN_CHECK(nn_call(p, "UniqueDim",
+                     (const struct nn_view *[]){&dense, values, &vectors[0], &vectors[1], &dims, &found, &keys, &order},
+                     8, numbers, 3 + NN_DIMS, NULL, 0, 1));
+    for (int i = 0; i < 2; i++) {
+        NN_CHECK(nn_is_there(given[i]) ? nn_dense_output_done(p, &vectors[i], given[i]) : ACLNN_SUCCESS);
+    }
+    NN_CHECK(nn_shape_from_device(p, values, &dims));
+    return nn_is_there(counts) ? nn_shape_from_device(p, counts, &found) : ACLNN_SUCCESS;
+}
+
+/* (self, sorted, returnInverse, dim, value, inverse, counts) */
+static aclnnStatus plan_unique_dim(struct nn_plan *p)
+{
+    struct nn_view x, values, inverse, counts;
+    NN_CHECK(nn_tensor(p, 0, NN_ARITHMETIC, &x));
+    NN_CHECK(nn_tensor(p, 4, NN_ARITHMETIC, &values));
+    NN_CHECK(take_wanted(p, 5, nn_whole(p, 2) != 0, &inverse));
+    NN_CHECK(take_wanted(p, 6, nn_given(p, 6), &counts));
+    return unique_slices(p, &x, nn_whole(p, 3), false, &values, &inverse, &counts);
+}
+NN_OPERATOR(UniqueDim, plan_unique_dim, .types = NN_ARITHMETIC)
+
 /* (self, returnInverse, returnCounts, dim, value, inverse, counts); callers pass 1000 for no dimension */
 static aclnnStatus plan_unique_consecutive(struct nn_plan *p)
 {
@@ -284,13 +342,10 @@ static aclnnStatus plan_unique_consecutive(struct nn_plan *p)
     struct nn_view x, values, inverse, counts;
     const int64_t dim = nn_whole(p, 3);
     NN_CHECK(nn_tensor(p, 0, NN_ARITHMETIC, &x));
-    if (dim != NO_DIMENSION && !(x.rank <= 1 && (dim == 0 || dim == -1))) {
-        return NN_INVALID(p, "dim is %lld: softnpu compares elements only (%d), not slices", (long long)dim,
-                          NO_DIMENSION);
-    }
     NN_CHECK(nn_tensor(p, 4, NN_ARITHMETIC, &values));
     NN_CHECK(take_wanted(p, 5, nn_whole(p, 1) != 0, &inverse));
     NN_CHECK(take_wanted(p, 6, nn_whole(p, 2) != 0, &counts));
-    return unique(p, &x, true, &values, &inverse, &counts);
+    return dim == NO_DIMENSION ? unique(p, &x, true, &values, &inverse, &counts)
+                               : unique_slices(p, &x, dim, true, &values, &inverse, &counts);
 }
 NN_OPERATOR(UniqueConsecutive, plan_unique_consecutive, .types = NN_ARITHMETIC)
