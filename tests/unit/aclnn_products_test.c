@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_dot.h"
 #include "aclnnop/aclnn_einsum.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
+#include "aclnnop/aclnn_grouped_matmul.h"
 #include "aclnnop/aclnn_inverse.h"
 #include "aclnnop/aclnn_linalg_cross.h"
 #include "aclnnop/aclnn_linalg_qr.h"
@@ -54,6 +55,11 @@ static void einsum_refuses(void **state)
         REFUSED(BAD_PARAM, aclnnEinsum, pair, bad[i], c.tensor);
     }
     REFUSED(BAD_PARAM, aclnnEinsum, pair, NULL, c.tensor);
+    aclIntArray *ends = aclCreateIntArray((const int64_t[]){1, 9}, 2);
+    REFUSED(NULL_PARAM, aclnnGroupedMatmul, pair, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, pair);
+    REFUSED(BAD_PARAM, aclnnGroupedMatmul, pair, pair, NULL, pair, NULL, NULL, NULL, NULL, 0, pair);
+    REFUSED(BAD_PARAM, aclnnGroupedMatmul, pair, pair, NULL, NULL, NULL, NULL, NULL, ends, 0, pair);
+    aclDestroyIntArray(ends);
     REFUSED(NULL_PARAM, aclnnEinsum, NULL, "ij,jk->ik", c.tensor);
     aclDestroyTensorList(pair); /* with its tensors */
     aclrtFree(a.memory);

@@ -112,3 +112,20 @@ def einsum(g, dtype):
     expected = torch.einsum(equation, *(t.to(wide) for t in tensors)).to(dtype)
     half = {torch.float16: 4e-2, torch.bfloat16: 3e-1}.get(dtype)
     return [tensors, equation, close(expected, 40) if half is None else Out(expected, rtol=2e-2, atol=half)]
+
+
+@operator("GroupedMatmul")
+def grouped(g, dtype):
+    """Lists of tensors, or the rows of one tensor divided between the weights."""
+    count, k, n = g.random.randint(1, 4), g.random.randint(1, 30), g.random.randint(1, 30)
+    rows = [g.random.randint(0 if g.round > 4 else 1, 9) for _ in range(count)]
+    xs = [matrix(g, dtype, [m, k]) for m in rows]
+    weights = [matrix(g, dtype, [k, n]) for _ in range(count)]
+    biases = [matrix(g, dtype, [n]) for _ in range(count)] if g.random.randint(0, 1) else None
+    compute = precise(lambda x, w, b: x @ w + b)
+    ys = [compute(x, w, b) for x, w, b in zip(xs, weights, biases or [torch.zeros(n).to(dtype)] * count)]
+    if g.random.randint(0, 1):
+        return [xs, weights, biases, None, None, None, None, None, 0, [close(y, k) for y in ys]]
+    ends = [sum(rows[:i + 1]) for i in range(count)]
+    return [[torch.cat(xs)], [torch.stack(weights)] if count > 1 else weights, biases, None, None, None, None, ends, 3,
+            [close(torch.cat(ys), k)]]
