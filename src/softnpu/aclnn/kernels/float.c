@@ -5,55 +5,22 @@
 #include "softnpu/aclnn/kernels/op_float.h"
 #include "softnpu/kernels/half.h"
 
-/* Dense half precision by the instructions for it; false if the machine has none. cpuid is slow in virtual machines, so
- * its answer is kept; threads that ask at the same time store the same. */
-#if defined(__x86_64__) && defined(__AVX2__)
-#include <cpuid.h>
+#ifdef __F16C__
 #include <immintrin.h>
 
-static bool has_half(void)
+/* The instructions of the processor round to nearest even, as tk_float_to_half does; n is a multiple of 8. */
+static void halves_to_floats(const uint16_t *from, float *to, uint64_t n)
 {
-    static int known;
-    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (answer == 0) {
-        unsigned eax, ebx, ecx, edx;
-        answer = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0 ? 1 : -1;
-        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    for (uint64_t i = 0; i < n; i += 8) {
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)(from + i))));
     }
-    return answer > 0;
 }
 
-__attribute__((target("f16c"))) static uint64_t load_half(float *to, const uint16_t *from, uint64_t n)
+static void floats_to_halves(const float *from, uint16_t *to, uint64_t n)
 {
-    uint64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
+    for (uint64_t i = 0; i < n; i += 8) {
+        _mm_storeu_si128((__m128i_u *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     }
-    return i;
-}
-
-__attribute__((target("f16c"))) static uint64_t store_half(uint16_t *to, const float *from, uint64_t n)
-{
-    uint64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-    }
-    return i;
-}
-#else
-static bool has_half(void)
-{
-    return false;
-}
-
-static uint64_t load_half(float *to, const uint16_t *from, uint64_t n)
-{
-    return 0;
-}
-
-static uint64_t store_half(uint16_t *to, const float *from, uint64_t n)
-{
-    return 0;
 }
 #endif
 
@@ -92,13 +59,16 @@ const float *op_load_f32(float *buffer, const void *base, int64_t step, int64_t 
         break;
     case TK_FLOAT16: {
         const uint16_t *from = base;
-        if (step == 1 && has_half()) {
-            for (uint64_t i = load_half(buffer, from, n); i < n; i++) {
-                buffer[i] = tk_half_to_float(from[i]);
-            }
-            break;
+        uint64_t done = 0;
+#ifdef __F16C__
+        if (step == 1) {
+            done = n & ~(uint64_t)7;
+            halves_to_floats(from, buffer, done);
         }
-        EACH(step, buffer[i] = tk_half_to_float(from[i * stride]))
+#endif
+        for (; done < n; done++) {
+            buffer[done] = tk_half_to_float(from[(int64_t)done * step]);
+        }
         break;
     }
         LOAD(TK_BF16, uint16_t, tk_bf16_to_float)
@@ -132,13 +102,16 @@ void op_store_f32(const float *from, void *base, int64_t step, int64_t type, uin
         STORE(TK_FLOAT, float, )
     case TK_FLOAT16: {
         uint16_t *to = base;
-        if (step == 1 && has_half()) {
-            for (uint64_t i = store_half(to, from, n); i < n; i++) {
-                to[i] = tk_float_to_half(from[i]);
-            }
-            break;
+        uint64_t done = 0;
+#ifdef __F16C__
+        if (step == 1) {
+            done = n & ~(uint64_t)7;
+            floats_to_halves(from, to, done);
         }
-        EACH(step, to[i * stride] = tk_float_to_half(from[i]))
+#endif
+        for (; done < n; done++) {
+            to[(int64_t)done * step] = tk_float_to_half(from[done]);
+        }
         break;
     }
         STORE(TK_BF16, uint16_t, tk_float_to_bf16)

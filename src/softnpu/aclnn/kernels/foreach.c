@@ -29,6 +29,7 @@ void TK_NAME(op_foreach)(const struct op_foreach_args *a, uint32_t block, uint32
             .z_side = {.type = a->types[i][OP_MAP_INPUTS], .steps = {1}},
             .code = a->code,
             .kind = a->kind,
+            .input_count = a->input_count,
             .numbers = {a->numbers[i]},
         };
         for (int k = 0; k < OP_MAP_INPUTS; k++) {

@@ -12,7 +12,7 @@ enum op_foreach_slot { OP_FOREACH_NOWHERE = -1, OP_FOREACH_NUMBER = OP_MAP_INPUT
 struct op_foreach_args {
     /* Of member i: inputs, output, number in device memory. */
     void *data[OP_FOREACH][OP_FOREACH_POINTERS];
-    uint64_t count, code, kind;
+    uint64_t count, code, kind, input_count;
     int64_t slot, number_type;
     uint64_t sizes[OP_FOREACH];
     int64_t types[OP_FOREACH][OP_MAP_INPUTS + 1];

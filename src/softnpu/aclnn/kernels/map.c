@@ -8,23 +8,47 @@
 #include "softnpu/aclnn/kernels/map_loops.h"
 #include "softnpu/aclnn/kernels/op_float.h"
 
+/* Whether an operand needs no conversion: dense floats. */
+static bool is_direct(const struct op_map_args *m, const struct op_side *side)
+{
+    return side->type == TK_FLOAT && op_inner_step(&m->loop, side) == 1;
+}
+
+/* All operands are dense floats: one call of the loop for a whole row. */
+static void run_direct(const struct op_map_args *m, const float *numbers, struct op_walk *w)
+{
+    for (uint64_t n; (n = op_walk_run(w, UINT64_MAX)) > 0; op_walk_advance(w, n)) {
+        const float *in[OP_MAP_INPUTS] = {NULL};
+        for (uint64_t i = 0; i < m->input_count; i++) {
+            in[i] = (const float *)m->in[i] + op_walk_offset(w, &m->in_side[i]);
+        }
+        op_map_f32[m->code](in, numbers, (float *)m->z + op_walk_offset(w, &m->z_side), n);
+    }
+}
+
 static void run_f32(const struct op_map_args *m, struct op_walk *w)
 {
     float buffers[OP_MAP_INPUTS][OP_RUN], result[OP_RUN], numbers[OP_MAP_NUMBERS];
     const float *in[OP_MAP_INPUTS];
+    bool all_direct = is_direct(m, &m->z_side);
     for (int i = 0; i < OP_MAP_NUMBERS; i++) {
         numbers[i] = (float)m->numbers[i].real;
     }
-    for (int i = 0; i < OP_MAP_INPUTS; i++) {
+    for (uint64_t i = 0; i < OP_MAP_INPUTS; i++) {
         in[i] = buffers[i];
-        for (int j = 0; m->in[i] == NULL && j < OP_RUN; j++) {
+        all_direct &= i >= m->input_count || (m->in[i] != NULL && is_direct(m, &m->in_side[i]));
+        for (int j = 0; i < m->input_count && m->in[i] == NULL && j < OP_RUN; j++) {
             buffers[i][j] = (float)m->constants[i].real;
         }
     }
+    if (all_direct) {
+        run_direct(m, numbers, w);
+        return;
+    }
     const int64_t zs = op_inner_step(&m->loop, &m->z_side);
-    const bool direct = m->z_side.type == TK_FLOAT && zs == 1;
+    const bool direct = is_direct(m, &m->z_side);
     for (uint64_t n; (n = op_walk_run(w, OP_RUN)) > 0; op_walk_advance(w, n)) {
-        for (int i = 0; i < OP_MAP_INPUTS; i++) {
+        for (uint64_t i = 0; i < m->input_count; i++) {
             if (m->in[i] != NULL) {
                 const struct op_side *side = &m->in_side[i];
                 in[i] = op_load_f32(buffers[i], op_element(m->in[i], op_walk_offset(w, side), side->type),
@@ -46,7 +70,7 @@ static void run_wide(const struct op_map_args *m, struct op_walk *w)
     struct tk_chunk chunks[OP_MAP_INPUTS], result = {.kind = kind};
     for (int i = 0; i < OP_MAP_INPUTS; i++) {
         chunks[i].kind = kind;
-        for (int j = 0; m->in[i] == NULL && j < TK_CHUNK; j++) {
+        for (int j = 0; (uint64_t)i < m->input_count && m->in[i] == NULL && j < TK_CHUNK; j++) {
             if (kind == TK_KIND_REAL) {
                 chunks[i].real[j] = m->constants[i].real;
             } else {
@@ -80,7 +104,8 @@ static void run_wide(const struct op_map_args *m, struct op_walk *w)
 
 void TK_NAME(op_map)(const struct op_map_args *m, uint32_t block, uint32_t num_blocks)
 {
-    if (m->z == NULL || m->code >= OP_MAP_CODES || (m->kind == OP_MAP_I64 && op_map_i64[m->code] == NULL)) {
+    if (m->z == NULL || m->code >= OP_MAP_CODES || m->input_count > OP_MAP_INPUTS ||
+        (m->kind == OP_MAP_I64 && op_map_i64[m->code] == NULL)) {
         return;
     }
     struct op_walk w = op_walk_start(&m->loop, tk_share(op_loop_count(&m->loop), TK_GRAIN, block, num_blocks));

@@ -185,7 +185,7 @@ static inline float log_ends_f32(float x, float y)
 {
     y = x == 0.0f ? -INFINITY : y;
     y = x == INFINITY ? x : y;
-    return x < 0.0f || x != x ? NAN : y;
+    return (x < 0.0f) | (x != x) ? NAN : y;
 }
 
 static inline float log_f32(float x)
@@ -212,7 +212,27 @@ static inline float log10_f32(float x)
 static inline float log1p_f32(float x)
 {
     const float u = 1.0f + x, fix = (x - (u - 1.0f)) / u;
-    return log_f32(u) + (u > 0.0f && u < INFINITY ? fix : 0.0f);
+    return log_f32(u) + ((u > 0.0f) & (u < INFINITY) ? fix : 0.0f);
+}
+
+/* log(1 + t) for 0 <= t <= 1, twice the series of atanh. */
+static inline float log1p_unit_f32(float t)
+{
+    const float s = t / (2.0f + t), z = s * s;
+    float p = 2.0f / 17;
+    p = p * z + 2.0f / 15;
+    p = p * z + 2.0f / 13;
+    p = p * z + 2.0f / 11;
+    p = p * z + 2.0f / 9;
+    p = p * z + 2.0f / 7;
+    p = p * z + 2.0f / 5;
+    p = p * z + 2.0f / 3;
+    return p * z * s + 2.0f * s;
+}
+
+static inline double log1p_unit_f64(double t)
+{
+    return log1p(t);
 }
 
 static inline float asinh_f32(float x)
@@ -237,23 +257,23 @@ static inline float atanh_f32(float x)
 
 static inline float pow_f32(float x, float y)
 {
-    const double ax = fabs((double)x), ay = fabs((double)y);
-    const double magnitude = wide_exp((double)y * wide_log(ax == 0 ? 1 : ax));
-    /* Below 2^24 a float may be odd. */
-    const double whole = rint((double)y), half = 0.5 * whole;
-    const int is_whole = whole == (double)y, is_odd = is_whole && ay < 0x1p24 && rint(half) != half;
-    double z = magnitude;
-    z = x < 0.0f && !is_whole && ax < (double)INFINITY ? (double)NAN : z;
-    z = x < 0.0f && is_odd ? -z : z;
-    const double at_zero = copysign(y > 0.0f ? 0.0 : (double)INFINITY, is_odd ? (double)x : 1.0);
-    z = ax == 0 ? at_zero : z;
+    const double ax = fabs((double)x), ay = fabs((double)y), infinity = (double)INFINITY;
     /* Infinite operands: the exponential does not reach so far. */
-    const int grows = (ax > 1) == (y > 0.0f);
-    const double far = grows ? (double)INFINITY : 0.0;
-    z = ay == (double)INFINITY ? (ax == 1 ? 1 : far) : z;
-    z = ax == (double)INFINITY ? (x < 0.0f && is_odd ? -far : far) : z;
-    z = x != x || y != y ? (double)NAN : z;
-    return y == 0.0f || x == 1.0f ? 1.0f : (float)z;
+    const double base = (ax == 0) | (ax == infinity) ? 1 : ax, power = ay == infinity ? 1 : (double)y;
+    const double magnitude = wide_exp(power * wide_log_positive(base));
+    const double whole = rint(power), half = 0.5 * whole;
+    const double rising = y > 0.0f ? infinity : 0.0, falling = y > 0.0f ? 0.0 : infinity;
+    /* An odd power keeps the sign; below 2^24 a float may be odd. */
+    const int is_odd = (whole == power) & (ay < 0x1p24) & (rint(half) != half);
+    const double sign = is_odd ? copysign(1.0, (double)x) : 1.0;
+    double z = magnitude;
+    z = (x < 0.0f) & (whole != power) ? (double)NAN : z;
+    z = ay == infinity ? (ax > 1 ? rising : falling) : z;
+    z = (ay == infinity) & (ax == 1) ? 1.0 : z;
+    z = ax == 0 ? falling : z;
+    z = ax == infinity ? rising : z;
+    z = (x != x) | (y != y) ? (double)NAN : z * sign;
+    return (float)((y == 0.0f) | (x == 1.0f) ? 1.0 : z);
 }
 
 /* ---- trigonometric functions ---- */
@@ -263,7 +283,7 @@ static inline float pow_f32(float x, float y)
 static inline float reduce_f32(float x, uint32_t *quadrant)
 {
     /* Larger numbers have neighbours more than a turn apart; infinity gives NaN. */
-    const double wide = fabsf(x) > 0x1p50f && fabsf(x) < INFINITY ? 0.0 : (double)x;
+    const double wide = (fabsf(x) > 0x1p50f) & (fabsf(x) < INFINITY) ? 0.0 : (double)x;
     const double shifted = wide * 0.63661977236758134 + OP_WIDE_ROUNDER, n = shifted - OP_WIDE_ROUNDER;
 #ifdef __FMA__
     const double r = __builtin_fma(n, -6.1232339957367660e-17, __builtin_fma(n, -1.5707963267948966, wide));

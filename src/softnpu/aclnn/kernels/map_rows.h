@@ -71,8 +71,9 @@
     REAL(Log2, F(log2)(a))                                                                                             \
     REAL(Log10, F(log10)(a))                                                                                           \
     REAL(Log1p, F(log1p)(a))                                                                                           \
-    REAL(LogAddExp, a == b ? a + F(log)(2) : (a > b ? a : b) + F(log1p)(F(exp)(-F(fabs)(a - b))))                      \
-    REAL(LogAddExp2, a == b ? a + 1 : (a > b ? a : b) + F(log1p)(F(exp2)(-F(fabs)(a - b))) * K(1.4426950408889634))    \
+    REAL(LogAddExp, a == b ? a + F(log)(2) : (a > b ? a : b) + F(log1p_unit)(F(exp)(-F(fabs)(a - b))))                 \
+    REAL(LogAddExp2,                                                                                                   \
+         a == b ? a + 1 : (a > b ? a : b) + F(log1p_unit)(F(exp2)(-F(fabs)(a - b))) * K(1.4426950408889634))           \
     REAL(Xlogy, b != b ? b : a == 0 ? 0 : a * F(log)(b))                                                               \
     REAL(Xlog1py, b != b ? b : a == 0 ? 0 : a * F(log1p)(b))                                                           \
     /* trigonometric and hyperbolic functions */                                                                       \
@@ -177,7 +178,7 @@
     REAL(SoftShrink, a > s ? a - s : a < -s ? a + s : a * 0)                                                           \
     REAL(ShrinkGrad, b >= -s && b <= s ? 0 : a)                                                                        \
     REAL(Shrink, a<-s ? a + t : a> s ? a - t : 0)                                                                      \
-    REAL(LogSigmoid, (a > 0 ? 0 : a) - F(log1p)(F(exp)(-F(fabs)(a))))                                                  \
+    REAL(LogSigmoid, (a > 0 ? 0 : a) - F(log1p_unit)(F(exp)(-F(fabs)(a))))                                             \
     REAL(LogSigmoidGrad, a *F(sigmoid)(-b))                                                                            \
     REAL(Softsign, a / (1 + F(fabs)(a)))                                                                               \
     REAL(SoftsignGrad, a / ((1 + F(fabs)(b)) * (1 + F(fabs)(b))))                                                      \

@@ -22,7 +22,7 @@
     /* log(1 + e^x) */                                                                                                 \
     static inline T softplus_##of(T x)                                                                                 \
     {                                                                                                                  \
-        return (x < 0 ? 0 : x) + log1p_##of(exp_##of(-fabs_##of(x)));                                                  \
+        return (x < 0 ? 0 : x) + log1p_unit_##of(exp_##of(-fabs_##of(x)));                                             \
     }                                                                                                                  \
     /* The argument of tanh in the approximation of Gelu. */                                                           \
     static inline T gelu_inner_##of(T x)                                                                               \
@@ -59,9 +59,13 @@
     static inline T round_off_##of(T x, T mode)                                                                        \
     {                                                                                                                  \
         const T away = trunc_##of(x + copysign_##of((T)0.5, x)), zero = trunc_##of(x);                                 \
-        T z = mode == 2 ? floor_##of(x) : mode == 3 ? ceil_##of(x) : rint_##of(x);                                     \
+        const T down = floor_##of(x), up = ceil_##of(x);                                                               \
+        T z = rint_##of(x);                                                                                            \
+        z = mode == 2 ? down : z;                                                                                      \
+        z = mode == 3 ? up : z;                                                                                        \
         z = mode == 4 ? away : z;                                                                                      \
-        return mode == 5 ? zero : mode == 7 ? x - zero : z;                                                            \
+        z = mode == 5 ? zero : z;                                                                                      \
+        return mode == 7 ? x - zero : z;                                                                               \
     }                                                                                                                  \
     /* The quotient of x less its remainder, which is closer to a whole number than x / y. */                          \
     static inline T floor_div_##of(T x, T y)                                                                           \

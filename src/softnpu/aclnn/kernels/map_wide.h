@@ -94,14 +94,14 @@ static inline double wide_log(double x)
     double y = wide_log_positive(x);
     y = x == 0 ? -(double)INFINITY : y;
     y = x == (double)INFINITY ? x : y;
-    return x < 0 || x != x ? (double)NAN : y;
+    return (x < 0) | (x != x) ? (double)NAN : y;
 }
 
 static inline double wide_log1p(double x)
 {
     const double u = 1 + x, lost = x - (u - 1);
     const double fix = lost / u;
-    return wide_log(u) + (u > 0 && u < (double)INFINITY ? fix : 0);
+    return wide_log(u) + ((u > 0) & (u < (double)INFINITY) ? fix : 0);
 }
 
 /* atan of 0 <= x <= 1, fitted in x^2. */
@@ -142,7 +142,7 @@ static inline double wide_atan2(double y, double x)
     double a = wide_atan_unit(ratio);
     a = ay > ax ? 1.5707963267948966 - a : a;
     a = copysign(1.0, x) < 0 ? 3.1415926535897931 - a : a;
-    return x != x || y != y ? (double)NAN : copysign(a, y);
+    return (x != x) | (y != y) ? (double)NAN : copysign(a, y);
 }
 
 /* erfc of x >= 0, fitted for x <= 11 in t = 1 / (1 + x / 2). */

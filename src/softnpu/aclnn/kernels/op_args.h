@@ -66,6 +66,7 @@ struct op_map_args {
     struct op_loop loop;
     struct op_side in_side[OP_MAP_INPUTS], z_side;
     uint64_t code, kind;
+    uint64_t input_count; /* inputs that the function has: operands and constants */
     struct op_number constants[OP_MAP_INPUTS], numbers[OP_MAP_NUMBERS];
 };
 

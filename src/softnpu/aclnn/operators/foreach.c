@@ -127,6 +127,7 @@ static aclnnStatus add(struct nn_plan *p, struct foreach *f, const struct member
     const uint64_t slot = f->args.count++;
     f->args.code = p->op->code;
     f->args.kind = kind;
+    f->args.input_count = m->input_count;
     f->args.slot = f->has_number ? f->slot : OP_FOREACH_NOWHERE;
     f->args.number_type = f->number.type;
     f->args.sizes[slot] = out.count;

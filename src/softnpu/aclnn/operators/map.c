@@ -53,7 +53,7 @@ aclnnStatus nn_map(struct nn_plan *p, const char *kernel, uint32_t code, aclData
                    uint32_t number_count, const struct nn_view *out)
 {
     struct nn_map_input all[OP_MAP_INPUTS] = {{0}};
-    struct op_map_args args = {.code = code, .kind = nn_map_kind(type, code)};
+    struct op_map_args args = {.code = code, .kind = nn_map_kind(type, code), .input_count = input_count};
     memcpy(all, inputs, input_count * sizeof *inputs);
     for (uint32_t i = 0; i < number_count; i++) {
         args.numbers[i] = (struct op_number){numbers[i], isfinite(numbers[i]) ? (int64_t)numbers[i] : 0};
@@ -195,6 +195,7 @@ aclnnStatus nn_plan_map(struct nn_plan *p)
     }
     NN_CHECK(check_types(p, &call));
     NN_CHECK(check_shapes(p, &call));
+    call.args.input_count = call.input_count;
     return launch(p, p->op->kernel, call.inputs, &call.args, &call.out);
 }
 
