@@ -22,6 +22,25 @@ static void floats_to_halves(const float *from, uint16_t *to, uint64_t n)
         _mm_storeu_si128((__m128i_u *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     }
 }
+
+/* Round to nearest even, NaN stays NaN, as tk_float_to_bf16; n is a multiple of 16. */
+static void floats_to_bf16(const float *from, uint16_t *to, uint64_t n)
+{
+    const __m256i half = _mm256_set1_epi32(0x7fff), one = _mm256_set1_epi32(1), quiet = _mm256_set1_epi32(0x40);
+    for (uint64_t i = 0; i < n; i += 16) {
+        __m256i parts[2];
+        for (int k = 0; k < 2; k++) {
+            const __m256 x = _mm256_loadu_ps(from + i + 8 * k);
+            const __m256i bits = _mm256_castps_si256(x), top = _mm256_srli_epi32(bits, 16);
+            const __m256i rounded =
+                _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, half), _mm256_and_si256(top, one)), 16);
+            const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+            parts[k] = _mm256_blendv_epi8(rounded, _mm256_or_si256(top, quiet), nan);
+        }
+        const __m256i packed = _mm256_packus_epi32(parts[0], parts[1]);
+        _mm256_storeu_si256((__m256i_u *)(to + i), _mm256_permute4x64_epi64(packed, 0xd8));
+    }
+}
 #endif
 
 /* A loop over dense elements, which the compiler vectorises, and one over strided elements. */
@@ -59,16 +78,17 @@ const float *op_load_f32(float *buffer, const void *base, int64_t step, int64_t 
         break;
     case TK_FLOAT16: {
         const uint16_t *from = base;
-        uint64_t done = 0;
 #ifdef __F16C__
         if (step == 1) {
-            done = n & ~(uint64_t)7;
-            halves_to_floats(from, buffer, done);
+            const uint64_t most = n & ~(uint64_t)7;
+            halves_to_floats(from, buffer, most);
+            for (uint64_t i = most; i < n; i++) {
+                buffer[i] = tk_half_to_float(from[i]);
+            }
+            break;
         }
 #endif
-        for (; done < n; done++) {
-            buffer[done] = tk_half_to_float(from[(int64_t)done * step]);
-        }
+        EACH(step, buffer[i] = tk_half_to_float(from[i * stride]))
         break;
     }
         LOAD(TK_BF16, uint16_t, tk_bf16_to_float)
@@ -102,19 +122,34 @@ void op_store_f32(const float *from, void *base, int64_t step, int64_t type, uin
         STORE(TK_FLOAT, float, )
     case TK_FLOAT16: {
         uint16_t *to = base;
-        uint64_t done = 0;
 #ifdef __F16C__
         if (step == 1) {
-            done = n & ~(uint64_t)7;
-            floats_to_halves(from, to, done);
+            const uint64_t most = n & ~(uint64_t)7;
+            floats_to_halves(from, to, most);
+            for (uint64_t i = most; i < n; i++) {
+                to[i] = tk_float_to_half(from[i]);
+            }
+            break;
         }
 #endif
-        for (; done < n; done++) {
-            to[(int64_t)done * step] = tk_float_to_half(from[done]);
-        }
+        EACH(step, to[i * stride] = tk_float_to_half(from[i]))
         break;
     }
-        STORE(TK_BF16, uint16_t, tk_float_to_bf16)
+    case TK_BF16: {
+        uint16_t *to = base;
+#ifdef __F16C__
+        if (step == 1) {
+            const uint64_t most = n & ~(uint64_t)15;
+            floats_to_bf16(from, to, most);
+            for (uint64_t i = most; i < n; i++) {
+                to[i] = tk_float_to_bf16(from[i]);
+            }
+            break;
+        }
+#endif
+        EACH(step, to[i * stride] = tk_float_to_bf16(from[i]))
+        break;
+    }
         STORE(TK_DOUBLE, double, )
         STORE(TK_BOOL, uint8_t, 0.0f !=)
     default: {

@@ -359,29 +359,21 @@ static inline float acos_f32(float x)
 
 /* ---- error functions ---- */
 
+/* 1 - erfc: the logarithm of erfc is a polynomial without constant term, so small results keep their digits. */
 static inline float erf_f32(float x)
 {
     float a = fabsf(x);
-    const float z = x * x;
-    float p = 7.853853281e-05f; /* erf(x) / x in x^2 for |x| <= 1 */
-    p = p * z - 8.010191180e-04f;
-    p = p * z + 5.188327407e-03f;
-    p = p * z - 2.685381179e-02f;
-    p = p * z + 1.128358515e-01f;
-    p = p * z - 3.761262582e-01f;
-    p = p * z + 1.128379166e+00f;
-    const float near = p * x;
     a = a > 4.0f ? 4.0f : a;
-    float q = -2.168695155e-05f; /* log(1 - erf(a)) for 1 <= a <= 4 */
-    q = q * a + 4.413376268e-04f;
-    q = q * a - 4.204568326e-03f;
-    q = q * a + 2.520827487e-02f;
-    q = q * a - 1.084186073e-01f;
-    q = q * a - 6.332198640e-01f;
-    q = q * a - 1.129578440e+00f;
-    q = q * a + 1.880436733e-04f;
-    const float far = copysign_f32(1.0f - tk_exp(q), x);
-    return a > 1.0f ? far : near;
+    float q = 9.256445800e-06f; /* log(erfc(a)) / a for a <= 4 */
+    q = q * a - 1.176427929e-04f;
+    q = q * a + 6.328419394e-04f;
+    q = q * a - 1.667036093e-03f;
+    q = q * a + 1.604039802e-04f;
+    q = q * a + 1.915306007e-02f;
+    q = q * a - 1.027778296e-01f;
+    q = q * a - 6.366193820e-01f;
+    q = q * a - 1.128379172e+00f;
+    return copysign_f32(expm1_f32(q * a), x);
 }
 
 static inline float erfc_f32(float x)

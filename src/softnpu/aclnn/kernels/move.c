@@ -2,6 +2,8 @@
 /* Copies, with or without conversion, and fills: element by element over a loop. */
 #include "softnpu/aclnn/kernels/op_kernel.h"
 
+#include "softnpu/aclnn/kernels/op_float.h"
+
 /* Elements of one size, whatever their type. */
 #define COPY(ctype)                                                                                                    \
     {                                                                                                                  \
@@ -81,6 +83,11 @@ static void turn(const struct op_move_args *a, uint32_t block, uint32_t num_bloc
     }
 }
 
+static bool is_single(int64_t type)
+{
+    return type == TK_FLOAT || type == TK_FLOAT16 || type == TK_BF16;
+}
+
 static void move(const struct op_move_args *a, uint32_t block, uint32_t num_blocks)
 {
     if (a->x == NULL || a->z == NULL) {
@@ -92,6 +99,7 @@ static void move(const struct op_move_args *a, uint32_t block, uint32_t num_bloc
     }
     const int64_t xs = op_inner_step(&a->loop, &a->x_side), zs = op_inner_step(&a->loop, &a->z_side);
     const bool same = a->x_side.type == a->z_side.type, plain = same && xs == 1 && zs == 1;
+    const bool single = is_single(a->x_side.type) && is_single(a->z_side.type);
     struct op_walk w = op_walk_start(&a->loop, tk_share(op_loop_count(&a->loop), TK_GRAIN, block, num_blocks));
     for (uint64_t n; (n = op_walk_run(&w, same ? UINT64_MAX : TK_CHUNK)) > 0; op_walk_advance(&w, n)) {
         const void *x = op_element(a->x, op_walk_offset(&w, &a->x_side), a->x_side.type);
@@ -102,6 +110,11 @@ static void move(const struct op_move_args *a, uint32_t block, uint32_t num_bloc
         }
         if (same) {
             copy_strided(x, xs, z, zs, op_type_b(a->z_side.type), n);
+            continue;
+        }
+        if (single) {
+            float buffer[OP_RUN];
+            op_store_f32(op_load_f32(buffer, x, xs, a->x_side.type, n), z, zs, a->z_side.type, n);
             continue;
         }
         struct tk_chunk chunk;
