@@ -102,12 +102,16 @@ static aclnnStatus plan_log_sigmoid_forward(struct nn_plan *p)
 }
 NN_OPERATOR(LogSigmoidForward, plan_log_sigmoid_forward, .types = NN_REALS)
 
-/* The weight of Prelu: one number, or one per index of dimension 1. */
+/* The weight of Prelu: one number, or one per index of dimension 1, which may have dimensions of 1 around it. */
 static aclnnStatus prelu_weight(struct nn_plan *p, const struct nn_view *x, struct nn_view *weight)
 {
     const uint64_t axis = x->rank > 1 ? 1 : 0, channels = x->rank > 1 ? x->dims[1] : 1;
     struct nn_view spread = *weight;
-    if (weight->count != 1 && (weight->rank != 1 || weight->count != channels)) {
+    uint64_t own = 0;
+    while (own + 1 < weight->rank && weight->dims[own] == 1) {
+        own++;
+    }
+    if (weight->count != 1 && (weight->dims[own] != channels || weight->count != channels)) {
         return NN_INVALID(p, "weight has the shape %s, one number or [%llu] is required",
                           nn_shape_text(weight->rank, weight->dims), (unsigned long long)channels);
     }
@@ -115,7 +119,7 @@ static aclnnStatus prelu_weight(struct nn_plan *p, const struct nn_view *x, stru
     spread.count = x->count;
     for (uint64_t i = 0; i < x->rank; i++) {
         spread.dims[i] = x->dims[i];
-        spread.steps[i] = i == axis && weight->count != 1 ? weight->steps[0] : 0;
+        spread.steps[i] = i == axis && weight->count != 1 ? weight->steps[own] : 0;
     }
     *weight = spread;
     return ACLNN_SUCCESS;
