@@ -75,7 +75,7 @@ class Child:
     def __init__(self, name, prefix, *arguments, output=None, environment=None):
         self.name, self.output = name, output
         self.wall, self.processor, self.operators = [], [], 0
-        self.process = subprocess.Popen([*prefix, str(pathlib.Path(__file__).resolve()), "--train", *arguments],
+        self.process = subprocess.Popen([*prefix, str(pathlib.Path(sys.argv[0]).resolve()), "--train", *arguments],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                         env={**os.environ, **(environment or {})})
 
@@ -220,4 +220,5 @@ def main():
     train(options) if options.train else measure(options.build, options.rounds)
 
 
-main()
+if __name__ == "__main__":
+    main()
