@@ -91,7 +91,8 @@ def test_write_from_outside_is_found(recording, torch_npu, corrupt):
             weight.add_(1.0)
         torch.npu.synchronize()
     """)
-    done = run(recording, "--events=launch,access", "--watch=torch._ops.aten.fill_.Scalar,none", "--", torch_npu, script)
+    done = run(recording, "--events=launch,access", "--watch=torch._ops.aten.fill_.Scalar,none", "--", torch_npu, script,
+               ASCEND_LAUNCH_BLOCKING=1)  # otherwise operators end before torch_npu has launched them
     found = done.stdout.count("====== WATCH: output 0 of torch._ops.aten.fill_.Scalar was overwritten")
     assert found == (1 if corrupt else 0), done.stdout[-3000:]
     if corrupt:
