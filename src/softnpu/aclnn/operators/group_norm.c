@@ -110,8 +110,9 @@ static aclnnStatus group_norm(struct nn_plan *p, const struct groups *g, const s
     NN_CHECK(nn_dense_input(p, x->type, x, &dense));
     NN_CHECK(nn_workspace(p, ACL_FLOAT, x->rank, x->dims, &normal));
     NN_CHECK(nn_dense_output(p, out->type, out, &dense_out));
-    NN_CHECK(nn_dense_output(p, mean->type, mean, &dense_mean));
-    NN_CHECK(nn_dense_output(p, rstd->type, rstd, &dense_rstd));
+    /* The statistics are stored last: ggml-cann passes two that overlap each other and the workspace. */
+    NN_CHECK(nn_workspace(p, mean->type, mean->rank, mean->dims, &dense_mean));
+    NN_CHECK(nn_workspace(p, rstd->type, rstd->rank, rstd->dims, &dense_rstd));
     const struct nn_view matrix = nn_as_matrix(&dense, rows, cols), z = nn_as_matrix(&normal, rows, cols),
                          means = nn_as_column(&dense_mean, rows, cols), rstds = nn_as_column(&dense_rstd, rows, cols);
     NN_CHECK(
@@ -129,8 +130,8 @@ static aclnnStatus group_norm(struct nn_plan *p, const struct groups *g, const s
                         &scale, 1, &outs));
     }
     NN_CHECK(nn_dense_output_done(p, &dense_out, out));
-    NN_CHECK(nn_dense_output_done(p, &dense_mean, mean));
-    return nn_dense_output_done(p, &dense_rstd, rstd);
+    NN_CHECK(nn_move(p, &dense_mean, mean));
+    return nn_move(p, &dense_rstd, rstd);
 }
 
 /* x, gamma, beta are parameters 0 to 2; eps, out, mean and rstd are at `eps` and behind `out`. */
