@@ -36,7 +36,7 @@ check: build
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
 
 bench:
-	@scripts/bootstrap build bench
+	@scripts/bootstrap build bench frameworks
 	@scripts/build $(BUILD) release
 	@scripts/bench $(BUILD)
 

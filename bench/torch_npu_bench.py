@@ -28,12 +28,11 @@ THREADS = os.cpu_count()
 def train(options):
     sys.path.insert(0, str(ROOT / "examples" / "torch"))
     import torch
-    import torch_npu  # noqa: F401
-    from model import Transformer, made_up_text
+    from model import Transformer, device_named, made_up_text
 
     torch.set_num_threads(THREADS)
     torch.manual_seed(1)
-    device = torch.device(options.device)
+    device = device_named(options.device)
     model = Transformer(layers=12, width=256, heads=8).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     sequences = 8 if options.tokens >= 512 else 2
