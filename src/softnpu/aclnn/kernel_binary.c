@@ -25,7 +25,7 @@ enum { PATH_B = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *binary;
 static struct ms_map kernels; /* function handles by hash of the name */
-static bool is_registered; /* the finalize callback is registered */
+static bool is_registered;    /* the finalize callback is registered */
 
 static bool exists(char *path, const char *folder, const char *rest)
 {

@@ -20,7 +20,8 @@ static aclnnStatus take_channels(struct nn_plan *p, uint32_t param, struct chann
                           nn_shape_text(c->x.rank, c->x.dims));
     }
     c->count = c->x.dims[1];
-    c->samples = c->count > 0 ? (double)(c->x.count / c->count) : 0;
+    const uint64_t samples = c->count > 0 ? c->x.count / c->count : 0;
+    c->samples = (double)samples;
     c->wide = c->x.type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
     for (uint64_t i = 0; i < NN_DIMS; i++) {
         c->reduced[i] = i != 1;
