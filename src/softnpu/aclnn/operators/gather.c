@@ -2,6 +2,7 @@
 /* Operators that read elements at positions given by index tensors or masks. */
 #include "softnpu/aclnn/operators/index.h"
 #include "softnpu/aclnn/operators/layout.h"
+#include "softnpu/aclnn/operators/map.h"
 
 #include <string.h>
 
@@ -215,7 +216,15 @@ static aclnnStatus plan_nonzero(struct nn_plan *p)
     NN_CHECK(nn_tensor(p, 0, NN_MOVABLE, &x));
     NN_CHECK(nn_tensor(p, 1, NN_TYPE(ACL_INT64), &z));
     NN_CHECK(nn_workspace(p, ACL_INT64, 1, (const uint64_t[]){2}, &dims));
-    if (x.count == 0 || x.rank == 0 || z.count == 0) {
+    if (x.count == 1 && x.rank == 0) { /* no positions, but one row if the element is not zero */
+        const struct nn_view rows = nn_part(&dims, 0, p->op->code, 1, 1);
+        x = nn_unsqueezed(&x, 0);
+        const struct nn_map_input pair[] = {{.view = &x}, {.constant = {0, 0}}};
+        NN_CHECK(nn_map(p, NN_MAP_KERNEL(NotEqual), x.type, pair, 2, NULL, 0, &rows));
+        NN_CHECK(set_shape(p, &dims, !p->op->code, 0));
+        return nn_shape_from_device(p, &z, &dims);
+    }
+    if (x.count == 0 || z.count == 0) {
         NN_CHECK(set_shape(p, &dims, p->op->code, 0));
         NN_CHECK(set_shape(p, &dims, !p->op->code, x.rank));
         return nn_shape_from_device(p, &z, &dims);

@@ -109,10 +109,24 @@ static aclnnStatus take_scalar(struct nn_plan *p, struct map_call *call, uint32_
     return ACLNN_SUCCESS;
 }
 
+/* A bound is a tensor, or without one the constant that bounds nothing. */
+static aclnnStatus take_bound(struct nn_plan *p, struct map_call *call, uint32_t param, char role)
+{
+    if (nn_given(p, param)) {
+        return take_tensor(p, call, param, 'i');
+    }
+    call->inputs[call->input_count++].constant =
+        role == 'L' ? (struct op_number){-INFINITY, INT64_MIN} : (struct op_number){INFINITY, INT64_MAX};
+    return ACLNN_SUCCESS;
+}
+
 static aclnnStatus take(struct nn_plan *p, struct map_call *call, uint32_t param)
 {
     const char role = p->op->roles[param];
     switch (role) {
+    case 'L':
+    case 'H':
+        return take_bound(p, call, param, role);
     case 'i':
     case 'm':
     case 'r':

@@ -7,6 +7,7 @@
  *   n  scalar that is an input: the operand is constant; takes part in promotion only by its category
  *   s  scalar that is a number of the function (s, t, u, v in order); may be NULL: 0, or the row's value
  *   l  scalar that is a lower bound, h  an upper bound; NULL: none; takes part in promotion like n
+ *   L  tensor that is a lower bound, H  an upper bound; NULL: none; otherwise like i
  *   d  number by value (real, integer, bool), a number of the function
  *   o  output       r  input and output in one (in-place operators)       -  not used
  * Inputs are a, b, c, d of the function in the order of their appearance. */

@@ -311,14 +311,31 @@ static aclnnStatus plan_scatter_nd(struct nn_plan *p)
 NN_OPERATOR(ScatterNd, plan_scatter_nd, .kernel = "ScatterNdUpdate", .types = NN_MOVABLE)
 NN_OPERATOR(ScatterNdUpdate, plan_scatter_nd, .kernel = "ScatterNdUpdate", .types = NN_MOVABLE)
 
+/* Whether every index of the list is empty. An empty index next to others means a dimension without index; if there is
+ * nothing else, it comes from a mask that selects nothing. */
+static aclnnStatus selects_nothing(struct nn_plan *p, uint32_t param, bool *nothing)
+{
+    uint64_t count, elements = 0;
+    NN_CHECK(nn_list(p, param, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        struct nn_view index;
+        NN_CHECK(nn_list_tensor(p, param, i, NN_MOVABLE, &index));
+        elements += index.count;
+    }
+    *nothing = count > 0 && elements == 0;
+    return ACLNN_SUCCESS;
+}
+
 /* (selfRef, indices, values, accumulate, unsafe) */
 static aclnnStatus plan_index_put(struct nn_plan *p)
 {
+    bool nothing;
     struct nn_view target, z, src, values;
     struct nn_index_call call = NN_INDEX_CALL;
     NN_CHECK(nn_tensor(p, 0, NN_MOVABLE, &target));
     NN_CHECK(nn_tensor(p, 2, NN_MOVABLE, &src));
-    if (target.count == 0 || src.count == 0) {
+    NN_CHECK(selects_nothing(p, 1, &nothing));
+    if (target.count == 0 || src.count == 0 || nothing) {
         return ACLNN_SUCCESS;
     }
     call.mode = nn_whole(p, 3) ? OP_INDEX_ADD : OP_INDEX_SET;
