@@ -259,6 +259,14 @@ static aclnnStatus convolve(struct nn_plan *p, const struct settings *s, const s
     return nn_dense_output_done(p, &z, out);
 }
 
+/* torch_npu asks for HF32 whatever the type is; it means something for float32 only. */
+static aclnnStatus check_math(struct nn_plan *p, uint32_t param, const struct nn_view *in, const struct nn_view *weight)
+{
+    enum { KEEP = 0, USE_HF32 = 3 };
+    const int64_t math = nn_whole(p, param);
+    return nn_check_math(p, math == USE_HF32 ? KEEP : math, nn_promote(in->type, weight->type));
+}
+
 /* (input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups, output, cubeMathType) */
 static aclnnStatus plan_convolution(struct nn_plan *p)
 {
@@ -267,7 +275,7 @@ static aclnnStatus plan_convolution(struct nn_plan *p)
     NN_CHECK(nn_tensor(p, 1, NN_FLOATS16_32, &weight));
     NN_CHECK(nn_tensor_optional(p, 2, NN_FLOATS16_32, &bias));
     NN_CHECK(nn_tensor(p, 9, NN_FLOATS16_32, &out));
-    NN_CHECK(nn_check_math(p, nn_whole(p, 10), nn_promote(in.type, weight.type)));
+    NN_CHECK(check_math(p, 10, &in, &weight));
     const struct settings s = {3, 4, 5, 7, nn_whole(p, 6) != 0, nn_whole(p, 8)};
     return convolve(p, &s, &in, &weight, &bias, &out);
 }
@@ -284,7 +292,7 @@ static aclnnStatus plan_depthwise(struct nn_plan *p)
     NN_CHECK(nn_ints(p, 2, &kernel, &count));
     NN_CHECK(nn_tensor_optional(p, 3, NN_FLOATS16_32, &bias));
     NN_CHECK(nn_tensor(p, 7, NN_FLOATS16_32, &out));
-    NN_CHECK(nn_check_math(p, nn_whole(p, 8), nn_promote(in.type, weight.type)));
+    NN_CHECK(check_math(p, 8, &in, &weight));
     if (in.rank != 4 || weight.rank != 4 || count != 2 || kernel[0] != (int64_t)weight.dims[2] ||
         kernel[1] != (int64_t)weight.dims[3]) {
         return NN_INVALID(p, "self %s and weight %s must have 4 dimensions, kernelSize must be that of the weight",
@@ -359,7 +367,7 @@ static aclnnStatus plan_convolution_backward(struct nn_plan *p)
     if (count != 3) {
         return NN_INVALID(p, "outputMask has %llu entries, 3 are required", (unsigned long long)count);
     }
-    NN_CHECK(nn_check_math(p, nn_whole(p, 11), nn_promote(in.type, weight.type)));
+    NN_CHECK(check_math(p, 11, &in, &weight));
     for (uint32_t i = 0; i < 3; i++) {
         if (wanted[i]) {
             NN_CHECK(nn_tensor(p, 12 + i, NN_FLOATS16_32, &out[i]));
@@ -428,7 +436,7 @@ static aclnnStatus plan_conv_tbc(struct nn_plan *p)
     NN_CHECK(tbc_tensor(p, 1, true, &weight));
     NN_CHECK(nn_tensor(p, 2, NN_FLOATS16_32, &bias));
     NN_CHECK(tbc_tensor(p, 4, false, &out));
-    NN_CHECK(nn_check_math(p, nn_whole(p, 5), nn_promote(in.type, weight.type)));
+    NN_CHECK(check_math(p, 5, &in, &weight));
     NN_CHECK(describe_tbc(p, nn_whole(p, 3), &in, &weight, &out, &c));
     NN_CHECK(bias_of(p, &bias, &out, &spread));
     if (out.count == 0) {
@@ -457,7 +465,7 @@ static aclnnStatus plan_conv_tbc_backward(struct nn_plan *p)
     NN_CHECK(tbc_tensor(p, 6, false, &grad_in));
     NN_CHECK(tbc_tensor(p, 7, true, &grad_weight));
     NN_CHECK(nn_tensor(p, 8, NN_FLOATS16_32, &grad_bias));
-    NN_CHECK(nn_check_math(p, nn_whole(p, 5), nn_promote(in.type, weight.type)));
+    NN_CHECK(check_math(p, 5, &in, &weight));
     NN_CHECK(describe_tbc(p, nn_whole(p, 4), &in, &weight, &grad, &c));
     NN_CHECK(nn_expect_shape(p, "gradInput (batch, channels, time)", &grad_in, 3, in.dims));
     NN_CHECK(nn_expect_shape(p, "gradWeight (output, input, taps)", &grad_weight, 3, weight.dims));
