@@ -18,11 +18,12 @@ static bool is_direct(const struct op_map_args *m, const struct op_side *side)
 static void run_direct(const struct op_map_args *m, const float *numbers, struct op_walk *w)
 {
     for (uint64_t n; (n = op_walk_run(w, UINT64_MAX)) > 0; op_walk_advance(w, n)) {
-        const float *in[OP_MAP_INPUTS] = {NULL};
-        for (uint64_t i = 0; i < m->input_count; i++) {
-            in[i] = (const float *)m->in[i] + op_walk_offset(w, &m->in_side[i]);
+        float *z = (float *)m->z + op_walk_offset(w, &m->z_side);
+        const float *in[OP_MAP_INPUTS];
+        for (uint64_t i = 0; i < OP_MAP_INPUTS; i++) { /* loops may load inputs that their function does not have */
+            in[i] = i < m->input_count ? (const float *)m->in[i] + op_walk_offset(w, &m->in_side[i]) : z;
         }
-        op_map_f32[m->code](in, numbers, (float *)m->z + op_walk_offset(w, &m->z_side), n);
+        op_map_f32[m->code](in, numbers, z, n);
     }
 }
 
