@@ -140,7 +140,7 @@ static int suspects(char *why, size_t why_b)
         return not_recorded(why, why_b);
     }
     if (__atomic_load_n(&ms_rec_shm()->fresh, __ATOMIC_RELAXED) == 0) {
-        return 0; /* nothing was recorded: a record of ours would create a directory */
+        return 0; /* nothing was recorded: writing a record would create a directory */
     }
     uint64_t stamp = record(MS_R_STOP, MS_STOP_GOES_ON, NULL, 0);
     return stamp != 0 ? send_request(MS_REQUEST_STOP, stamp + 1, NULL, why, why_b) : buffers_full(why, why_b);

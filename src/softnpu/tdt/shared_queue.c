@@ -94,7 +94,7 @@ static void unlink_strings(const char *base, const struct shared *shared)
     }
 }
 
-/* Opens and maps the file; a negative errno or 0. create: the file is new, or nobody uses it. */
+/* Opens and maps the file; a negative errno or 0. create: the file is new or unused. */
 static int open_file(const char *path, bool create, int *fd_out, struct shared **out)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600);

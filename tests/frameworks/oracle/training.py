@@ -62,7 +62,7 @@ def update_scale(g, dtype):
 
 @operator("SilentCheck", dtypes=SINGLE)
 def silent_check(g, dtype):
-    """Values of ordinary training are no fault; infinite ones are. The gradient stays as it is."""
+    """Values of ordinary training pass; infinite ones are a fault. The gradient stays as it is."""
     value = g.random.choice([0.3, 4.0, 90.0, float("inf")])
     state, step = torch.tensor([1.0, 0.5, 2.0]), torch.tensor([g.random.choice([5, 200])])
     bad = value == float("inf")
